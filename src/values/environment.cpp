@@ -82,24 +82,17 @@ Secret read_password(const std::string& path) {
   return text;
 }
 
-/// What stands for `%` and this letter in the path of a node's password file.
-std::string part_of_path(const std::string& path, char letter, const Endpoint& node) {
-  if (letter == '%') return "%";
-  if (letter != 'h' && letter != 'p')
-    refuse(path, "has a '%'; allowed: %h for the node's host, %p for its port, %% for a '%'");
-  if (node.transport() == Endpoint::Transport::unix_socket)
-    refuse(path, "has a %" + std::string{letter} + ", but " + node.to_string() + " has no host and port");
-  return letter == 'h' ? node.host() : std::to_string(node.port());
-}
-
-std::string path_for(const Endpoint& node, const std::string& path) {
-  std::string whole;
-  for (std::size_t at = 0; at < path.size(); ++at)
-    if (path[at] == '%')
-      whole += part_of_path(path, ++at < path.size() ? path[at] : '\0', node);
-    else
-      whole += path[at];
-  return whole;
+/// The path with the host and the port of the node.
+std::string path_for(const Endpoint& node, std::string path) {
+  for (const auto& [place, text] : {std::pair{std::string_view{"{host}"}, node.host()},
+                                    std::pair{std::string_view{"{port}"}, std::to_string(node.port())}}) {
+    for (std::size_t at = 0; (at = path.find(place, at)) != std::string::npos; at += text.size()) {
+      if (node.transport() == Endpoint::Transport::unix_socket)
+        refuse(path, "cannot be that of " + node.to_string() + ", which has no host and port");
+      path.replace(at, place.size(), text);
+    }
+  }
+  return path;
 }
 
 RestartGuard parse_guard(const std::string& name) {
@@ -180,7 +173,6 @@ Configuration Configuration::from_environment(Options options, const Variables& 
 }
 
 CredentialsSource password_file(std::string path) {
-  static_cast<void>(detail::path_for("host", path));  // refuses a wrong path at once
   return [path = std::move(path)](const Endpoint& node) {
     if (!node.password().empty()) return Credentials{node.user(), node.password()};
     return Credentials{node.user(), detail::read_password(detail::path_for(node, path))};

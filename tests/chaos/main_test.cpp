@@ -18,7 +18,7 @@ TEST_CASE("a_run_that_fails_keeps_its_logs_and_says_where") {
   const std::string output = folder.path() / "said";
   const pid_t run =
       detail::launch({.arguments = {"/usr/bin/env", "TMPDIR=" + folder.path().string(), REDLOCK_CHAOS,
-                                    "--mutant", "marker-without-run-id", "--seconds", "1"},
+                                    "--mutant", "marker-without-run-id", "--restarts", "--seconds", "1"},
                       .output = output});
   int status = 0;
   REQUIRE(::waitpid(run, &status, 0) == run);

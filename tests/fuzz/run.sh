@@ -57,16 +57,16 @@ merge() {
 export -f run fuzz merge
 
 mkdir -p build-fuzz/findings "${subjects[@]/#/build-fuzz/corpus/}"
-printf '%s\n' "${subjects[@]}" | xargs -P $((2 * $(nproc))) -I SUBJECT bash -euc "$task SUBJECT"
-
 outcome=0
+printf '%s\n' "${subjects[@]}" | xargs -P $((2 * $(nproc))) -I SUBJECT bash -euc "$task SUBJECT" || outcome=1
+
 for subject in "${subjects[@]}"; do
   if [ -e "$work/$subject.failed" ]; then
     outcome=1
     cat "$work/$subject.log"
   elif [ $task = fuzz ]; then
-    runs=$(sed -n 's/^Done \([0-9]*\) runs in .*/\1/p' "$work/$subject.log")
-    inputs=$(<"$work/$subject.inputs")
+    runs=$(sed -n 's/^Done \([0-9]*\) runs in .*/\1/p' "$work/$subject.log" || true)
+    inputs=$(cat "$work/$subject.inputs" || true)
     echo "$subject: $runs runs, $inputs of them with known inputs"
     [ $((runs - inputs)) -ge $least ] || { outcome=1; echo "$subject: too few others, give it more seconds"; }
   fi

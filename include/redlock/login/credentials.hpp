@@ -27,11 +27,11 @@ using CredentialsSource = std::function<Credentials(const Endpoint& node)>;
 /// that of the endpoint. An endpoint with a password keeps its own. A line end at the end of the file is not part of the
 /// password.
 ///
-/// In the path, `%h` stands for the node's host and `%p` for its port, so that each node has a password of its own, as in
-/// `/run/secrets/%h`. A `%` is written as `%%`. Throws `Error` (invalid_argument) for another letter behind it.
+/// In the path, `{host}` stands for the node's host and `{port}` for its port, so that each node has a password of its own, as in
+/// `/run/secrets/{host}`.
 ///
 /// The source blocks while it reads. It throws `Error` (invalid_argument) if the file is missing, cannot be read, is not a
-/// regular one, is empty or has more than 64 KiB. It does not look at who else may read the file: secrets that Docker and
+/// regular one, is empty or has more than 64 KiB, or if its path has a `{host}` or `{port}` and the node is a unix socket. It does not look at who else may read the file: secrets that Docker and
 /// Kubernetes mount are readable by all users of the container. Any thread may call it.
 [[nodiscard]] REDLOCK_EXPORT CredentialsSource password_file(std::string path);
 

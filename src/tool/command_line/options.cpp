@@ -52,7 +52,7 @@ void add_nodes(CLI::App& command, NodeChoice& nodes) {
       .add_option(
           "--password-file", nodes.password_file,
           "a file with the password of all nodes that have none of their own; it may be replaced while\n"
-          "redlock runs. In the name, %h and %p stand for a node's host and port. The user is the node's:\n"
+          "redlock runs. In FILE, {host} and {port} stand for those of a node. The user is the node's:\n"
           "redis://user:@10.0.0.1 (default: REDLOCK_PASSWORD_FILE)")
       ->type_name("FILE");
   command

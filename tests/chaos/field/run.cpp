@@ -79,7 +79,8 @@ Plan plan_of(const RunOptions& options, const std::vector<Role>& roles) {
               .length = options.length,
               .haste = options.haste,
               .loses_packets = options.loses_packets,
-              .stops_clients = options.control == Control::none};
+              .stops_clients = options.control == Control::none,
+              .only = options.only};
   for (int client = 0; client < shape.clients; ++client)
     if (roles[static_cast<std::size_t>(client)] == Role::running) shape.running.push_back(client);
   return options.is_about_restarts ? draw_plan_of_restarts(shape) : draw_plan(shape);

@@ -26,6 +26,7 @@ struct RunOptions {
   std::chrono::seconds length{60};
   int haste = 1;
   const Mutant* mutant = nullptr;  // null: none
+  std::vector<Kind> only;          // if not empty, no other faults happen
   bool is_about_restarts = false;  // the plan of restarts; precondition: three nodes
   bool loses_packets = false;      // precondition: this network is our own
   bool is_full_load = false;

@@ -74,6 +74,7 @@ class Drawing {
   [[nodiscard]] bool is_within() const { return shape_.profile == Profile::within; }
 
   [[nodiscard]] bool may_happen(Kind kind, int target) const {
+    if (!shape_.only.empty() && std::ranges::find(shape_.only, kind) == shape_.only.end()) return false;
     if (kind == Kind::node_clock) return !is_within();
     if (kind == Kind::client_clock) return losing_.empty();
     if (kind == Kind::client_stop) return shape_.stops_clients;
@@ -163,6 +164,11 @@ class Drawing {
 }  // namespace
 
 std::string_view name_of(Kind kind) { return property_of(kind).name; }
+std::vector<Kind> all_kinds() {
+  std::vector<Kind> all;
+  for (const Property& each : properties) all.push_back(each.kind);
+  return all;
+}
 std::string_view name_of(Part part) {
   constexpr std::array<std::string_view, 4> names{"the client", "redlock run", "the watchdog", "the command"};
   return names.at(static_cast<std::size_t>(part));

@@ -47,6 +47,7 @@ enum class Kind : std::uint8_t {
   client_clock,  // its wall clock is wrong by `amount` ms
 };
 [[nodiscard]] std::string_view name_of(Kind);
+[[nodiscard]] std::vector<Kind> all_kinds();
 
 enum class Place : std::uint8_t { node, link, client };
 [[nodiscard]] Place place_of(Kind);
@@ -85,7 +86,8 @@ struct Shape {
   std::chrono::seconds length{60};
   int haste = 1;  // faults come so many times as often
   bool loses_packets = false;
-  bool stops_clients = true;  // sometimes their processes
+  bool stops_clients = true;  // with SIGSTOP
+  std::vector<Kind> only{};   // if not empty, no other faults happen
 };
 
 /// The halves of the clients, each of which has proxies of its own.

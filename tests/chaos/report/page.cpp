@@ -191,12 +191,26 @@ void write_page(const std::string& path, const RunOptions& options, const Outcom
   if (!page) throw std::runtime_error{"cannot write " + path};
 }
 
+/// What the seed does not say about the run: its other options.
+std::string special(const RunOptions& options) {
+  std::string text;
+  if (options.haste != 1) text += ", haste " + std::to_string(options.haste);
+  if (options.is_about_restarts) text += ", restarts";
+  for (const Kind kind : options.only) text.append(", only ").append(name_of(kind));
+  if (options.loses_packets) text += ", with lost packets";
+  if (options.is_full_load) text += ", full load";
+  if (options.control != Control::none)
+    text += options.control == Control::guarded ? ", guarded control" : ", unguarded control";
+  if (options.mutant) text.append(", mutant ").append(options.mutant->name);
+  return text;
+}
+
 std::string summary(const RunOptions& options, const Outcome& outcome) {
   const simulation::Figures& figures = outcome.verdict.figures;
   std::ostringstream text;
   text << "seed " << options.seed << ", profile "
        << (options.profile == Profile::within ? "within" : "beyond") << ", " << options.nodes << " nodes, "
-       << options.length.count() << " s\n"
+       << options.length.count() << " s" << special(options) << '\n'
        << faults_made(outcome) << " faults, " << figures.grants << " grants (" << figures.shared
        << " of them to readers, " << figures.downgrades << " to readers that were the writer, "
        << outcome.verdict.late << " seen after their deadline), " << figures.extensions << " extensions, "

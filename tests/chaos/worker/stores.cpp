@@ -7,6 +7,7 @@ namespace {
 
 constexpr const char* key = "balance";
 
+/// Counts the writes that overwrite one that their writer has not seen.
 std::string counting_trigger(const std::string& table) {
   return "CREATE TRIGGER IF NOT EXISTS " + table + "_loses AFTER UPDATE OF value ON " + table +
          " WHEN CAST(new.value AS INTEGER) != COALESCE(CAST(old.value AS INTEGER), 0) + 1"
@@ -27,6 +28,10 @@ SharedStores::SharedStores(const std::string& path) : table_{path} {
   run("BEGIN IMMEDIATE;"
       "CREATE TABLE IF NOT EXISTS unfenced (value INTEGER NOT NULL);"
       "INSERT INTO unfenced SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM unfenced);"
+      "CREATE TABLE IF NOT EXISTS written (unfenced INTEGER NOT NULL);"
+      "INSERT INTO written SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM written);"
+      "CREATE TRIGGER IF NOT EXISTS unfenced_writes AFTER UPDATE ON unfenced"
+      " BEGIN UPDATE written SET unfenced = unfenced + 1; END;"
       "CREATE TABLE IF NOT EXISTS lost (fenced INTEGER NOT NULL, unfenced INTEGER NOT NULL);"
       "INSERT INTO lost SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM lost);" +
       counting_trigger("fenced") + counting_trigger("unfenced") + "COMMIT");
@@ -42,7 +47,7 @@ void SharedStores::write_unfenced(const Seen& seen) {
 }
 
 bool SharedStores::write_unfenced_before(Clock::time_point latest, const Seen& seen) {
-  run("BEGIN IMMEDIATE");
+  run("BEGIN EXCLUSIVE");  // also waits for readers, for whom the commit would have to wait
   const bool is_in_time = Clock::now() < latest;
   if (is_in_time) write_unfenced(seen);
   run("COMMIT");
@@ -54,10 +59,6 @@ void SharedStores::write_fenced(FencingToken token, const Seen& seen) {
 }
 
 std::int64_t SharedStores::written_fenced() { return std::stoll(table_.find(key).value_or("0")); }
-
-std::int64_t SharedStores::written_unfenced() {
-  return number("SELECT value FROM unfenced") + lost_unfenced();
-}
 
 void SharedStores::run(const std::string& statement) {
   char* said = nullptr;

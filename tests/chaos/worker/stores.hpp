@@ -24,7 +24,7 @@ class SharedStores {
   /// Throws StaleToken if the holder is too late.
   [[nodiscard]] Seen read(FencingToken token);
   void write_unfenced(const Seen&);
-  /// Writes only before `latest`: looks at the clock when nobody else can write any more. Returns whether it has written.
+  /// Writes only before `latest`: looks at the clock when nobody else can read or write any more. Returns whether it has written.
   bool write_unfenced_before(Clock::time_point latest, const Seen&);
   /// Throws StaleToken if the holder is too late.
   void write_fenced(FencingToken token, const Seen&);
@@ -33,7 +33,7 @@ class SharedStores {
   [[nodiscard]] std::int64_t lost_unfenced() { return number("SELECT unfenced FROM lost"); }
   [[nodiscard]] std::int64_t written_fenced();
   /// Including those that were lost.
-  [[nodiscard]] std::int64_t written_unfenced();
+  [[nodiscard]] std::int64_t written_unfenced() { return number("SELECT unfenced FROM written"); }
 
  private:
   void run(const std::string& statement);

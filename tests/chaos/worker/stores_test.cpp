@@ -18,6 +18,10 @@ TEST_CASE("a_store_without_tokens_loses_the_write_of_whom_another_writer_has_not
   one.write_unfenced(seen);
   CHECK(other.lost_unfenced() == 1);
   CHECK(other.written_unfenced() == 2);
+  for (int write = 0; write < 3; ++write) other.write_unfenced(other.read({}));
+  one.write_unfenced(seen);
+  CHECK(other.lost_unfenced() == 2);
+  CHECK(other.written_unfenced() == 6);
 }
 
 TEST_CASE("a_writer_that_keeps_its_deadline_does_not_write_after_it") {

@@ -72,7 +72,7 @@ TEST_CASE("each_node_may_have_a_password_of_its_own_in_a_file") {
   const auto url = [](const LocalNodes& nodes) { return "127.0.0.1:" + std::to_string(nodes.port(0)); };
   folder.write("127.0.0.1-" + std::to_string(one.port(0)), "first\n");
   folder.write("127.0.0.1-" + std::to_string(other.port(0)), "second\n");
-  const std::string file = folder.path().string() + "/%h-%p";
+  const std::string file = folder.path().string() + "/{host}-{port}";
   CHECK_THAT(run_tool({"nodes", "--node", url(one), "--node", url(other), "--password-file", file}).output,
              contains("2 of 2 nodes vote"));
   // A redlock inside reads the same files.
@@ -80,8 +80,6 @@ TEST_CASE("each_node_may_have_a_password_of_its_own_in_a_file") {
                       REDLOCK_TOOL " check \"$REDLOCK_SEQUENCER\""}),
                 {"REDLOCK_NODES=" + url(one) + ',' + url(other)}};
   CHECK(outer.wait().code == 0);
-  CHECK_THAT(run_tool({"status", "--node", url(one), "--password-file", "/a/%q", "r"}).errors,
-             contains("the password file /a/%q has a '%'; allowed: %h"));
 }
 
 TEST_CASE("the_file_may_have_the_password_of_the_default_user") {

@@ -40,7 +40,10 @@ TEST_CASE("only_a_reply_of_the_line_s_script_is_a_place") {
   CHECK_FALSE(place_in(error_reply("NOPERM")));
   CHECK_FALSE(place_in(array_reply({number(0), number(0), number(0), number(1), number(1)})));
   CHECK_FALSE(place_in(place_reply(-2, 4)));
-  CHECK_FALSE(place_in(place_reply(0, -1)));
+  CHECK_FALSE(place_in(place_reply(-1, -1)));
+  CHECK_FALSE(place_in(place_reply(0, 0)));
+  CHECK_FALSE(place_in(place_reply(4, 4)));
+  CHECK(place_in(place_reply(3, 4)));
   CHECK_FALSE(place_in(place_reply(0, 1, std::string(101, 'x'))));
   CHECK(place_in(place_reply(-1, 0, std::string(100, 'x'))));
   CHECK_FALSE(place_in(array_reply({string_reply("0"), number(0), number(0), number(1), string_reply("")})));

@@ -39,25 +39,20 @@ TEST_CASE("each_node_has_the_password_of_the_file_that_is_named_after_its_host_o
   const std::string at = folder.path().string() + '/';
   folder.write("one", "first");
   folder.write("10.0.0.7", "second");
-  folder.write("::1-7000", "third");
-  folder.write("50%h", "all");
-  const auto by_host = password_file(at + "%h");
+  folder.write("::1-7000-::1", "third");
+  folder.write("{hos}", "all");
+  const auto by_host = password_file(at + "{host}");
   CHECK(by_host("redis://app:@one") == Credentials{"app", "first"});
   CHECK(by_host("rediss://10.0.0.7").password == "second");
   CHECK(by_host("redis://:own@two").password == "own");
-  CHECK(password_file(at + "%h-%p")("redis://[::1]:7000").password == "third");
-  CHECK(password_file(at + "50%%h")("unix:///run/r.sock").password == "all");
   CHECK_THAT(exception_message([&] { static_cast<void>(by_host("redis://two")); }),
              contains("/two is missing"));
-}
-
-TEST_CASE("a_password_file_is_named_after_hosts_and_ports_of_nodes_that_have_them_and_after_nothing_else") {
-  for (const std::string path : {"/a%", "/a%n", "/a%%%", "%H"})
-    CHECK_THAT(exception_message([&] { static_cast<void>(password_file(path)); }),
-               contains("the password file " + path + " has a '%'; allowed: %h for the node's host, %p"));
-  for (const std::string path : {"/a/%h", "/a/%p"})
-    CHECK_THAT(exception_message([&] { static_cast<void>(password_file(path)("unix:///run/r.sock")); }),
-               contains("but unix:///run/r.sock has no host and port"));
+  CHECK(password_file(at + "{host}-{port}-{host}")("redis://[::1]:7000").password == "third");
+  CHECK(password_file(at + "{hos}")("unix:///run/r.sock").password == "all");
+  for (const std::string path : {"/a/{host}", "/a/{port}"})
+    CHECK_THAT(
+        exception_message([&] { static_cast<void>(password_file(path)("unix:///run/r.sock")); }),
+        contains("the password file " + path + " cannot be that of unix:///run/r.sock, which has no host"));
 }
 
 TEST_CASE("a_variable_names_the_password_file") {

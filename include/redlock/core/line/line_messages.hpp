@@ -76,7 +76,7 @@ struct LinePlace {
   for (std::size_t at = 0; at < 4; ++at)
     if (!parts[at].is(Reply::Kind::integer)) return std::nullopt;
   constexpr std::size_t longest_name = 100;
-  if (parts[0].integer < -1 || parts[1].integer < 0 || parts[4].text.size() > longest_name)
+  if (parts[0].integer < -1 || parts[0].integer >= parts[1].integer || parts[4].text.size() > longest_name)
     return std::nullopt;
   LinePlace place{.rank = parts[0].integer,
                   .length = parts[1].integer,
