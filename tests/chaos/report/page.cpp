@@ -169,6 +169,20 @@ std::ptrdiff_t faults_made(const Outcome& outcome) {
   });
 }
 
+/// What the seed does not say about the run: its other options.
+std::string special(const RunOptions& options) {
+  std::string text;
+  if (options.haste != 1) text += ", haste " + std::to_string(options.haste);
+  if (options.is_about_restarts) text += ", restarts";
+  for (const Kind kind : options.only) text.append(", only ").append(name_of(kind));
+  if (options.loses_packets) text += ", with lost packets";
+  if (options.is_full_load) text += ", full load";
+  if (options.control != Control::none)
+    text += options.control == Control::guarded ? ", guarded control" : ", unguarded control";
+  if (options.mutant) text.append(", mutant ").append(options.mutant->name);
+  return text;
+}
+
 }  // namespace
 
 void write_page(const std::string& path, const RunOptions& options, const Outcome& outcome) {
@@ -189,20 +203,6 @@ void write_page(const std::string& path, const RunOptions& options, const Outcom
     write_minute(page, bars, outcome, from);
   page << "</html>\n" << std::flush;
   if (!page) throw std::runtime_error{"cannot write " + path};
-}
-
-/// What the seed does not say about the run: its other options.
-std::string special(const RunOptions& options) {
-  std::string text;
-  if (options.haste != 1) text += ", haste " + std::to_string(options.haste);
-  if (options.is_about_restarts) text += ", restarts";
-  for (const Kind kind : options.only) text.append(", only ").append(name_of(kind));
-  if (options.loses_packets) text += ", with lost packets";
-  if (options.is_full_load) text += ", full load";
-  if (options.control != Control::none)
-    text += options.control == Control::guarded ? ", guarded control" : ", unguarded control";
-  if (options.mutant) text.append(", mutant ").append(options.mutant->name);
-  return text;
 }
 
 std::string summary(const RunOptions& options, const Outcome& outcome) {

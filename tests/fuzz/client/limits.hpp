@@ -7,7 +7,7 @@
 
 namespace redlock::testing {
 
-// About two and a half times what was measured in about 70,000 inputs of up to 1200 bytes. No limit of an event depends on
+// About two and a half times what was measured in about 66,000 inputs of up to 939 bytes. No limit of an event depends on
 // what was before it, so a client that does a little more for each byte that it has ever got is found out.
 
 /// What is sent may be six handshakes, and the commands of four calls and four inspections.

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -23,6 +22,7 @@
 
 #include "integration/support/node_reports.hpp"
 #include "integration/support/refusal.hpp"
+#include "integration/tls/own_server.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -46,20 +46,11 @@ using redlock::testing::detail::Certificate;
 using redlock::testing::detail::CertificateAuthority;
 using redlock::testing::detail::Fd;
 
-struct Free {
-  void operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
-  void operator()(SSL* ssl) const noexcept { SSL_free(ssl); }
-};
-
 /// Speaks TLS 1.2 to its clients, and forwards what they say to a Redis server.
 class Renegotiator {
  public:
   Renegotiator(std::uint16_t upstream, const Certificate& certificate)
-      : upstream_{upstream}, context_{SSL_CTX_new(TLS_server_method())} {
-    SSL_CTX_set_max_proto_version(context_.get(), TLS1_2_VERSION);
-    REQUIRE(SSL_CTX_use_certificate_file(context_.get(), certificate.cert_file.c_str(), SSL_FILETYPE_PEM) ==
-            1);
-    REQUIRE(SSL_CTX_use_PrivateKey_file(context_.get(), certificate.key_file.c_str(), SSL_FILETYPE_PEM) == 1);
+      : upstream_{upstream}, tls_{certificate, TLS1_2_VERSION} {
     thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
   }
 
@@ -75,7 +66,7 @@ class Renegotiator {
   struct Connection {
     Fd client;
     Fd server;
-    std::unique_ptr<SSL, Free> ssl;
+    ServerSsl ssl;
   };
 
   void run(const std::stop_token& stop) {
@@ -99,11 +90,8 @@ class Renegotiator {
   }
 
   Connection accepted(Fd client) {
-    Connection one{std::move(client), detail::connect_to_loopback(upstream_),
-                   std::unique_ptr<SSL, Free>{SSL_new(context_.get())}};
-    SSL_set_fd(one.ssl.get(), one.client.get());
-    SSL_set_accept_state(one.ssl.get());
-    return one;
+    ServerSsl ssl = tls_.accept(client.get());
+    return {std::move(client), detail::connect_to_loopback(upstream_), std::move(ssl)};
   }
 
   static void request_handshake(Connection& one) {
@@ -157,7 +145,7 @@ class Renegotiator {
   const std::uint16_t upstream_;
   const detail::LoopbackPort port_;
   const Fd listener_ = port_.listen();
-  const std::unique_ptr<SSL_CTX, Free> context_;
+  const OwnServer tls_;
   std::atomic<bool> is_to_ask_ = false;
   std::atomic<bool> only_asks_ = false;
   std::atomic<int> refused_ = 0;

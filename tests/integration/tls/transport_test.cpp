@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "integration/tls/own_server.hpp"
 #include "io/sockets/closing_sockets.hpp"
 #include "io/tls/tls_context.hpp"
 #include "redlock/clock.hpp"
@@ -35,38 +36,6 @@ using Resumption = TlsContext::Resumption;
 using redlock::testing::detail::Certificate;
 using redlock::testing::detail::CertificateAuthority;
 
-struct Free {
-  void operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
-  void operator()(SSL* ssl) const noexcept { SSL_free(ssl); }
-  void operator()(BIO* bio) const noexcept { BIO_free(bio); }
-  void operator()(X509* certificate) const noexcept { X509_free(certificate); }
-};
-
-class OwnServer {
- public:
-  OwnServer(const Certificate& certificate, int version) : context_{SSL_CTX_new(TLS_server_method())} {
-    REQUIRE(SSL_CTX_use_certificate_file(context_.get(), certificate.cert_file.c_str(), SSL_FILETYPE_PEM) ==
-            1);
-    REQUIRE(SSL_CTX_use_PrivateKey_file(context_.get(), certificate.key_file.c_str(), SSL_FILETYPE_PEM) == 1);
-    SSL_CTX_set_min_proto_version(context_.get(), version);
-    SSL_CTX_set_max_proto_version(context_.get(), version);
-  }
-  /// Sessions are offered and cannot be resumed, as of Redis with client certificates and `tls-session-caching no`.
-  void refuse_sessions() {
-    SSL_CTX_set_session_cache_mode(context_.get(), SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
-  }
-  [[nodiscard]] SSL* accept(int fd) const {
-    SSL* const ssl = SSL_new(context_.get());
-    SSL_set_fd(ssl, fd);
-    SSL_set_accept_state(ssl);
-    return ssl;
-  }
-
- private:
-  std::unique_ptr<SSL_CTX, Free> context_;
-};
-
 const Endpoint here{"rediss://127.0.0.1"};
 
 /// A connection of a client and the server, both in this thread.
@@ -77,7 +46,7 @@ struct Conversation {
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) == 0);
     client = from.secure(Descriptor{ends[0]}, address, resumption);
     socket = Descriptor{ends[1]};
-    server.reset(to.accept(ends[1]));
+    server = to.accept(ends[1]);
     while (state == Transport::Handshake::pending && round_trips < 9) {
       state = client->shake_hands();
       if (state == Transport::Handshake::pending) ++round_trips;
@@ -117,7 +86,7 @@ struct Conversation {
   [[nodiscard]] std::string cipher() const { return SSL_get_cipher_name(server.get()); }
 
   Descriptor socket;
-  std::unique_ptr<SSL, Free> server;
+  ServerSsl server;
   std::unique_ptr<Transport> client;
   Transport::Handshake state = Transport::Handshake::pending;
   int round_trips = 0;
@@ -134,8 +103,9 @@ const auto versions = {TLS1_2_VERSION, TLS1_3_VERSION};
 
 /// The name that `openssl rehash` gives a certificate.
 std::string hashed_name(const std::string& file) {
-  std::unique_ptr<BIO, Free> in{BIO_new_file(file.c_str(), "r")};
-  const std::unique_ptr<X509, Free> certificate{PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr)};
+  std::unique_ptr<BIO, FreeOpenSsl> in{BIO_new_file(file.c_str(), "r")};
+  const std::unique_ptr<X509, FreeOpenSsl> certificate{
+      PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr)};
   std::array<char, 16> name{};
   std::snprintf(name.data(), name.size(), "%08lx.0", X509_subject_name_hash(certificate.get()));
   return name.data();

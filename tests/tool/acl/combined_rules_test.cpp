@@ -34,8 +34,6 @@ using redlock::Renewal;
 using redlock::tool::acl_rules;
 using redlock::tool::Feature;
 
-std::string any_prefix() { return GENERATE(as<std::string>{}, "app:", ""); }
-
 /// A lock with a token, for which somebody waits, and a lock of a reader.
 struct Shown {
   explicit Shown(LimitedUser& of) : f{of} {
@@ -79,7 +77,7 @@ void share_under_all_rules(LimitedUser& f) {
 }  // namespace
 
 TEST_CASE("a_user_with_the_rules_of_tokens_and_renewal_can_observe_an_election_and_is_refused_nothing") {
-  LimitedUser f{any_prefix()};
+  LimitedUser f{some_prefix()};
   f.allow(acl_rules({Feature::fenced, Feature::renewed}, f.prefix));
   Redlock locks = f.client(std::nullopt);
   Election election{locks, "r", "a", {.order = Order::none}};
@@ -95,7 +93,7 @@ TEST_CASE("a_user_with_the_rules_of_tokens_and_renewal_can_observe_an_election_a
 }
 
 TEST_CASE("a_user_with_the_rules_that_are_printed_by_default_is_refused_nothing") {
-  LimitedUser f{any_prefix()};
+  LimitedUser f{some_prefix()};
   f.allow(acl_rules({Feature::waiting, Feature::shared, Feature::renewed}, f.prefix));
   share_under_all_rules(f);
   Redlock locks = f.client();
@@ -116,7 +114,7 @@ TEST_CASE("a_user_with_the_rules_that_are_printed_by_default_is_refused_nothing"
 }
 
 TEST_CASE("a_user_who_may_not_see_more_of_a_lock_is_shown_who_has_it") {
-  LimitedUser f{any_prefix()};
+  LimitedUser f{some_prefix()};
   const Shown shown{f};
   for (const Feature feature : redlock::tool::all_features) {
     CAPTURE(f.prefix, name_of(feature));
@@ -143,7 +141,7 @@ TEST_CASE("a_user_who_may_not_see_more_of_a_lock_is_shown_who_has_it") {
 }
 
 TEST_CASE("a_user_with_the_rules_of_plain_locks_can_begin_a_deployment") {
-  LimitedUser f{any_prefix(), 3};
+  LimitedUser f{some_prefix(), 3};
   f.allow(acl_rules({Feature::plain}, f.prefix));
   for (RawClient& server : f.servers) REQUIRE(server.command({"FLUSHALL"}) == "OK");
   Redlock locks = f.client();
@@ -154,7 +152,7 @@ TEST_CASE("a_user_with_the_rules_of_plain_locks_can_begin_a_deployment") {
 }
 
 TEST_CASE("a_node_that_forgot_a_lock_gets_it_back_by_the_rules_of_renewal") {
-  LimitedUser f{any_prefix(), 3};
+  LimitedUser f{some_prefix(), 3};
   for (const bool shared : {false, true}) {
     CAPTURE(f.prefix, shared);
     const Feature kind = shared ? Feature::shared : Feature::fenced;

@@ -16,6 +16,9 @@
 
 namespace redlock::testing {
 
+/// A key prefix, or none: another rule names the keys then.
+inline std::string some_prefix() { return GENERATE(as<std::string>{}, "app:", ""); }
+
 /// Servers that are in use already, and their user "app". The test and the client `others` have all rights.
 struct LimitedUser {
   using Rules = std::vector<std::string>;

@@ -76,7 +76,7 @@ const std::vector<Right> rights{
 }  // namespace
 
 TEST_CASE("the_rules_of_no_feature_allow_the_commands_of_an_administrator") {
-  LimitedUser f{GENERATE(as<std::string>{}, "app:", "")};
+  LimitedUser f{some_prefix()};
   for (const Feature feature : all_features) {
     f.allow(acl_rules({feature}, f.prefix));
     Intruder intruder{f};

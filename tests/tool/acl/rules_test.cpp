@@ -39,9 +39,6 @@ using Rules = LimitedUser::Rules;
 
 const std::string resources[] = {"r", "{r}"};  // the companions of a key with a hash tag have other names
 
-/// Without a prefix, another rule names the keys.
-std::string some_prefix() { return GENERATE(as<std::string>{}, "app:", ""); }
-
 bool releases(Lease& lease) { return lease.release() == redlock::Release::released; }
 
 /// Does what the feature is for. Returns whether it works; may end early when the server has refused something.
